@@ -1,0 +1,2 @@
+//! `ttftrace`.
+fn main() {}
