@@ -1,0 +1,7 @@
+//! From bytes in the ring buffer to events in time order.
+
+mod batch;
+mod decode;
+
+pub use batch::{EventBatch, RawEvent};
+pub use decode::{DecodeError, decode};
