@@ -1,2 +1,5 @@
 //! `ttftrace`.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    ttftrace::cli::main()
+}

@@ -1,7 +1,8 @@
 //! Registers, one step, and the outcome of a plan.
 
 use tracer_abi::{
-    ARGUMENTS, Fault, MAX_FIELDS, MAX_STEPS, ON_FAULT_STOP, Op, Plan, REGISTER_SP, REGISTERS, Step, WIDTH_SIGNED,
+    ARGUMENTS, Fault, MAX_FIELDS, MAX_STEPS, ON_FAULT_STOP, Op, Plan, REGISTER_SP, REGISTERS, Step,
+    WIDTH_SIGNED,
 };
 
 /// The target's memory and the tracer's memory of armed values.
@@ -119,7 +120,8 @@ impl Machine {
             let width = step.width & !WIDTH_SIGNED;
             match target.load(source.wrapping_add(step.imm), width) {
                 Ok(value) => {
-                    let value = if step.width & WIDTH_SIGNED != 0 { sign_extend(value, width) } else { value };
+                    let value =
+                        if step.width & WIDTH_SIGNED != 0 { sign_extend(value, width) } else { value };
                     self.set(step.dst, value);
                 }
                 Err(fault) => return self.failed(fault, step),

@@ -2,7 +2,8 @@
 
 use super::{Engine, SpecError, parse};
 
-const FILES: &[(&str, &str)] = &[("engines/llama-server.toml", include_str!("../../engines/llama-server.toml"))];
+const FILES: &[(&str, &str)] =
+    &[("engines/llama-server.toml", include_str!("../../engines/llama-server.toml"))];
 
 /// Every built-in engine.
 ///

@@ -68,18 +68,24 @@ impl Expression {
             let number = first.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok());
             match number {
                 Some(n) if (n as usize) < ARGUMENTS => Base::Argument(n),
-                _ => return Err(format!("`{first}` in `{text}`: expected arg0 to arg{} or each", ARGUMENTS - 1)),
+                _ => {
+                    return Err(format!(
+                        "`{first}` in `{text}`: expected arg0 to arg{} or each",
+                        ARGUMENTS - 1
+                    ));
+                }
             }
         };
         let mut loads = Vec::new();
         for part in parts {
-            let (name, offset) = part.split_once('@').ok_or_else(|| {
-                format!("`{part}` in `{text}`: expected TYPE@OFFSET, for example i32@0")
-            })?;
-            let width = WIDTHS.iter().find(|(n, _)| *n == name).map(|(_, width)| *width).ok_or_else(|| {
-                let names: Vec<_> = WIDTHS.iter().map(|(n, _)| *n).collect();
-                format!("type `{name}` in `{text}` is unknown: expected one of {}", names.join(", "))
-            })?;
+            let (name, offset) = part
+                .split_once('@')
+                .ok_or_else(|| format!("`{part}` in `{text}`: expected TYPE@OFFSET, for example i32@0"))?;
+            let width =
+                WIDTHS.iter().find(|(n, _)| *n == name).map(|(_, width)| *width).ok_or_else(|| {
+                    let names: Vec<_> = WIDTHS.iter().map(|(n, _)| *n).collect();
+                    format!("type `{name}` in `{text}` is unknown: expected one of {}", names.join(", "))
+                })?;
             let offset = match offset.strip_prefix("0x") {
                 Some(hex) => u64::from_str_radix(hex, 16),
                 None => offset.parse(),

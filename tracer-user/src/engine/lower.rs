@@ -26,7 +26,15 @@ struct Builder {
 
 impl Builder {
     fn push(&mut self, op: Op, dst: u8, src: u8, width: u8, imm: u64) {
-        self.steps.push(Step { op: op as u8, dst, src, width, on_fault: ON_FAULT_STOP, reserved: [0; 3], imm });
+        self.steps.push(Step {
+            op: op as u8,
+            dst,
+            src,
+            width,
+            on_fault: ON_FAULT_STOP,
+            reserved: [0; 3],
+            imm,
+        });
     }
 
     /// Reads an expression into [`VALUE`] and returns the register that holds its value.

@@ -69,6 +69,7 @@ struct LayoutToml {
     truth: Option<String>,
     request_ids: RequestIdsToml,
     max_unposted_share: Spanned<f64>,
+    preempts: bool,
     probe: Vec<Spanned<ProbeToml>>,
 }
 
@@ -121,8 +122,8 @@ pub fn parse(text: &str, origin: &str) -> Result<Engine, SpecError> {
     if text.len() > MAX_FILE_BYTES {
         return Err(error((0, format!("an engine file of {} bytes: at most {MAX_FILE_BYTES}", text.len()))));
     }
-    let file: FileToml =
-        toml::from_str(text).map_err(|e| error((e.span().map_or(0, |s| s.start), e.message().to_string())))?;
+    let file: FileToml = toml::from_str(text)
+        .map_err(|e| error((e.span().map_or(0, |s| s.start), e.message().to_string())))?;
     engine(file, text, origin).map_err(error)
 }
 
@@ -130,7 +131,10 @@ fn engine(file: FileToml, text: &str, origin: &str) -> At<Engine> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let name = file.name.get_ref();
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_name) {
-        return Err((at(&file.name), format!("name `{}`: letters, digits, - and _ only", name.escape_debug())));
+        return Err((
+            at(&file.name),
+            format!("name `{}`: letters, digits, - and _ only", name.escape_debug()),
+        ));
     }
     if file.detect.symbol_prefix.get_ref().len() < 4 {
         return Err((at(&file.detect.symbol_prefix), "symbol_prefix: at least 4 characters".into()));
@@ -145,7 +149,10 @@ fn engine(file: FileToml, text: &str, origin: &str) -> At<Engine> {
         if layout.versions.get_ref() != "*" {
             return Err((
                 at(&layout.versions),
-                format!("versions `{}`: an engine known by build id only takes \"*\"", layout.versions.get_ref()),
+                format!(
+                    "versions `{}`: an engine known by build id only takes \"*\"",
+                    layout.versions.get_ref()
+                ),
             ));
         }
         if !ranges.insert(layout.versions.get_ref().clone()) {
@@ -192,6 +199,7 @@ fn layout(layout: LayoutToml) -> At<Layout> {
             RequestIdsToml::Opaque => RequestIds::Opaque,
         },
         max_unposted_share: share,
+        preempts: layout.preempts,
         probes,
     })
 }
@@ -201,7 +209,10 @@ fn probe(spanned: Spanned<ProbeToml>) -> At<Probe> {
     let probe = spanned.into_inner();
     let def = catalogue::by_name(probe.event.get_ref()).ok_or_else(|| {
         let names: Vec<_> = catalogue::EVENTS.iter().map(|e| e.name).collect();
-        (at(&probe.event), format!("event `{}` is unknown: one of {}", probe.event.get_ref(), names.join(", ")))
+        (
+            at(&probe.event),
+            format!("event `{}` is unknown: one of {}", probe.event.get_ref(), names.join(", ")),
+        )
     })?;
     if probe.symbols.get_ref().is_empty() || probe.symbols.get_ref().iter().any(String::is_empty) {
         return Err((at(&probe.symbols), "symbols: at least one, none of them empty".into()));
@@ -215,7 +226,9 @@ fn probe(spanned: Spanned<ProbeToml>) -> At<Probe> {
         let slot = slot(def, name)?;
         fields.push((slot, expression(text, each.is_some())?));
     }
-    if !def.needs_one_of.is_empty() && !def.needs_one_of.iter().any(|n| probe.fields.keys().any(|k| k.get_ref() == n)) {
+    if !def.needs_one_of.is_empty()
+        && !def.needs_one_of.iter().any(|n| probe.fields.keys().any(|k| k.get_ref() == n))
+    {
         return Err((here, format!("{} needs the field {}", def.name, def.needs_one_of.join(" or "))));
     }
     let named = |name: Option<Spanned<String>>| -> At<Option<u8>> {

@@ -61,6 +61,8 @@ pub struct Layout {
     pub request_ids: RequestIds,
     /// Largest share of admissions without a post before the layout counts as not matching.
     pub max_unposted_share: f64,
+    /// The engine takes places away from running requests. If not, a requeue wait of zero is a fact.
+    pub preempts: bool,
     /// Probe points.
     pub probes: Vec<Probe>,
 }

@@ -51,16 +51,31 @@ pub fn check() -> Vec<Requirement> {
             "build the kernel with CONFIG_UPROBES, and mount /sys",
         ),
         capability("CAP_BPF", CAP_BPF, "run as root, or grant cap_bpf: it loads the kernel programs"),
-        capability("CAP_PERFMON", CAP_PERFMON, "run as root, or grant cap_perfmon: it reads the target's memory in a probe"),
-        capability("CAP_SYS_ADMIN", CAP_SYS_ADMIN, "run as root, or grant cap_sys_admin: it attaches uprobes and opens /proc/PID/map_files"),
-        capability("CAP_SYS_PTRACE", CAP_SYS_PTRACE, "run as root, or grant cap_sys_ptrace: it reads /proc of another user's process"),
+        capability(
+            "CAP_PERFMON",
+            CAP_PERFMON,
+            "run as root, or grant cap_perfmon: it reads the target's memory in a probe",
+        ),
+        capability(
+            "CAP_SYS_ADMIN",
+            CAP_SYS_ADMIN,
+            "run as root, or grant cap_sys_admin: it attaches uprobes and opens /proc/PID/map_files",
+        ),
+        capability(
+            "CAP_SYS_PTRACE",
+            CAP_SYS_PTRACE,
+            "run as root, or grant cap_sys_ptrace: it reads /proc of another user's process",
+        ),
         not_locked_down(),
     ]
 }
 
 /// The essential requirements that are not met.
 pub fn unmet() -> Vec<Requirement> {
-    check().into_iter().filter(|requirement| requirement.essential && requirement.met == Some(false)).collect()
+    check()
+        .into_iter()
+        .filter(|requirement| requirement.essential && requirement.met == Some(false))
+        .collect()
 }
 
 fn architecture() -> Requirement {

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register,
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    Register,
 };
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +91,10 @@ fn kind(instruction: &Instruction) -> SiteKind {
 fn branch_targets(code: &[u8]) -> BTreeSet<u64> {
     let mut targets = BTreeSet::new();
     for instruction in Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter() {
-        let branches = matches!(instruction.flow_control(), FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch);
+        let branches = matches!(
+            instruction.flow_control(),
+            FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch
+        );
         if branches && instruction.near_branch_target() < code.len() as u64 {
             targets.insert(instruction.near_branch_target());
         }
@@ -105,10 +109,9 @@ pub(super) fn added_constant(instruction: &Instruction) -> Option<(Register, u64
             let constant = instruction.try_immediate(1).ok()?;
             Some((instruction.op0_register(), constant))
         }
-        Mnemonic::Lea if instruction.memory_index() == Register::None => {
-            (instruction.memory_base() == instruction.op0_register())
-                .then(|| (instruction.op0_register(), instruction.memory_displacement64()))
-        }
+        Mnemonic::Lea if instruction.memory_index() == Register::None => (instruction.memory_base()
+            == instruction.op0_register())
+        .then(|| (instruction.op0_register(), instruction.memory_displacement64())),
         _ => None,
     }
 }

@@ -34,7 +34,9 @@ const MAX_FUNCTION_BYTES: u64 = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// Not allowed to.
-    #[error("the kernel refused to load the programs: {0}; run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN (`ttftrace check` says what is missing)")]
+    #[error(
+        "the kernel refused to load the programs: {0}; run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN (`ttftrace check` says what is missing)"
+    )]
     Denied(String),
     /// Anything else.
     #[error("cannot load the programs: {0}; `ttftrace check` says what this kernel lacks")]
@@ -179,7 +181,8 @@ impl Tracer {
         }
         let probe = &point.probe;
         let no_code = || AttachError::Code(probe.source.clone());
-        let len = if point.symbol.size_bytes == 0 { 512 } else { point.symbol.size_bytes.min(MAX_FUNCTION_BYTES) };
+        let len =
+            if point.symbol.size_bytes == 0 { 512 } else { point.symbol.size_bytes.min(MAX_FUNCTION_BYTES) };
         let code = target.image.bytes(point.symbol.address, len).ok_or_else(no_code)?;
         let site = site::choose(code, &arguments_used(probe)).ok_or_else(no_code)?;
         let stride_bytes = probe.each.as_ref().and_then(|_| element_stride(code));
@@ -225,7 +228,10 @@ impl Tracer {
     /// # Errors
     /// If the map cannot be written.
     pub fn set_recording(&mut self, on: bool) -> Result<(), aya::maps::MapError> {
-        let map = self.ebpf.map_mut("CONTROL").ok_or(aya::maps::MapError::InvalidName { name: "CONTROL".into() })?;
+        let map = self
+            .ebpf
+            .map_mut("CONTROL")
+            .ok_or(aya::maps::MapError::InvalidName { name: "CONTROL".into() })?;
         let mut control: Array<_, PodControl> = Array::try_from(map)?;
         control.set(0, PodControl(Control { recording: u32::from(on) }), 0)
     }
@@ -274,7 +280,8 @@ impl Tracer {
 
     /// Takes all probes out. Each costs the kernel a grace period, so they go side by side.
     pub fn detach(&mut self) {
-        let threads: Vec<_> = self.links.drain(..).map(|link| std::thread::spawn(move || drop(link))).collect();
+        let threads: Vec<_> =
+            self.links.drain(..).map(|link| std::thread::spawn(move || drop(link))).collect();
         for thread in threads {
             let _ = thread.join();
         }

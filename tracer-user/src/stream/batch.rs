@@ -31,6 +31,16 @@ impl EventBatch {
         self.text.extend_from_slice(&text[..event.header.text_len as usize]);
     }
 
+    /// Makes room for that many more events.
+    pub fn reserve(&mut self, events: usize) {
+        self.events.reserve(events);
+    }
+
+    /// The value slots of the event at `index`, to fill them after the fact.
+    pub fn values_mut(&mut self, index: usize) -> Option<&mut [u64; tracer_abi::MAX_FIELDS]> {
+        self.events.get_mut(index).map(|raw| &mut raw.event.values)
+    }
+
     /// Appends a copy of an event of another batch.
     pub fn push_from(&mut self, other: &EventBatch, raw: &RawEvent) {
         self.push(raw.event, other.text(raw));

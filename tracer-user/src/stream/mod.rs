@@ -2,6 +2,8 @@
 
 mod batch;
 mod decode;
+mod order;
 
 pub use batch::{EventBatch, RawEvent};
 pub use decode::{DecodeError, decode};
+pub use order::Orderer;

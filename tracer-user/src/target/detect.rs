@@ -150,7 +150,9 @@ fn fit(process: &Process, engine: &Engine, mapping: &Mapping, image: Image) -> R
                 continue;
             }
         };
-        let version = image.build_id().map_or_else(|| "unknown".into(), |id| format!("build {}", &id[..id.len().min(12)]));
+        let version = image
+            .build_id()
+            .map_or_else(|| "unknown".into(), |id| format!("build {}", &id[..id.len().min(12)]));
         return Ok(Target {
             process: process.clone(),
             engine: engine.clone(),

@@ -84,13 +84,15 @@ impl Image {
 
     /// The file offset of a virtual address, if it is backed by the file.
     pub fn file_offset(&self, address: u64) -> Option<u64> {
-        let segment = self.segments.iter().find(|s| address.checked_sub(s.address).is_some_and(|d| d < s.size))?;
+        let segment =
+            self.segments.iter().find(|s| address.checked_sub(s.address).is_some_and(|d| d < s.size))?;
         (address - segment.address).checked_add(segment.offset)
     }
 
     /// Up to `len` bytes at a virtual address; fewer at the end of a segment.
     pub fn bytes(&self, address: u64, len: u64) -> Option<&[u8]> {
-        let segment = self.segments.iter().find(|s| address.checked_sub(s.address).is_some_and(|d| d < s.size))?;
+        let segment =
+            self.segments.iter().find(|s| address.checked_sub(s.address).is_some_and(|d| d < s.size))?;
         let delta = address - segment.address;
         let len = len.min(segment.size - delta);
         (&self.cache).read_bytes_at(segment.offset.checked_add(delta)?, len).ok()
@@ -129,9 +131,8 @@ impl Image {
             return Ok(found);
         }
         let table = StringTable::new(text, 0, text.len() as u64);
-        let symbols: &[elf::Sym64<Endianness>] = section
-            .data_as_array(endian, &self.cache)
-            .map_err(ElfError::Format)?;
+        let symbols: &[elf::Sym64<Endianness>] =
+            section.data_as_array(endian, &self.cache).map_err(ElfError::Format)?;
         for symbol in symbols {
             if symbol.st_type() != elf::STT_FUNC || symbol.st_value(endian) == 0 {
                 continue;
@@ -157,7 +158,8 @@ impl Image {
             while let Ok(Some(note)) = notes.next() {
                 if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {
                     let id = note.desc();
-                    return (id.len() <= MAX_BUILD_ID).then(|| id.iter().map(|b| format!("{b:02x}")).collect());
+                    return (id.len() <= MAX_BUILD_ID)
+                        .then(|| id.iter().map(|b| format!("{b:02x}")).collect());
                 }
             }
         }

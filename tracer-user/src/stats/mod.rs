@@ -1,0 +1,5 @@
+//! Numbers from many records.
+
+mod distribution;
+
+pub use distribution::Distribution;
