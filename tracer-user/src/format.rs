@@ -53,11 +53,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     };
     let value: f64 = number.parse().map_err(|_| format!("`{text}`: expected a size such as 64MiB"))?;
     let bytes = value * factor as f64;
-    if (1.0..1e18).contains(&bytes) {
-        Ok(bytes as u64)
-    } else {
-        Err(format!("`{text}`: out of range"))
-    }
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(format!("`{text}`: out of range")) }
 }
 
 /// A time such as `60s`, `5m`, `1h`, `250ms` or `10`, seconds if there is no unit.
